@@ -482,9 +482,9 @@ def _other_forms(
         if not possible:
             continue
         error, values, there = tried(columns)
-        if len(columns) > len(own) and not _possible(values, offer):
-            continue
         added = len(columns) > len(own)
+        if added and not _possible(values, offer):
+            continue
         # what the effect explains, with it and without it, and has to
         won = best - error if added else error - best
         needed = max(GAIN * float((best if added else error).sum()), least)

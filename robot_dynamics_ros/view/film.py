@@ -19,13 +19,12 @@ from robot_dynamics_ros.errors import ArgumentError, BackendError, optional_pack
 from robot_dynamics_ros.model.description import Array
 from robot_dynamics_ros.model.geometry import Looks, read_looks
 from robot_dynamics_ros.view.camera import FIELD_OF_VIEW
-from robot_dynamics_ros.view.day_and_night import LOOK
 from robot_dynamics_ros.view.headless import Browser
 from robot_dynamics_ros.view.legend import LegendEntry, draw_legend, legend_entries
 from robot_dynamics_ros.view.nodes import RobotNodes
 from robot_dynamics_ros.view.replay_plots import PLOTS_HEIGHT_PERCENT, replay_frame
 from robot_dynamics_ros.view.source import MotionSource, ShownMotion, centre_paths
-from robot_dynamics_ros.view.window import WITHOUT_ROOM, Window
+from robot_dynamics_ros.view.window import PAGE_HEAD, Window
 from robot_dynamics_ros.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -247,10 +246,7 @@ def write_replay(
         f'content="{_POLICY}" />'
     )
     scene_share = 1.0 - PLOTS_HEIGHT_PERCENT / 100.0
-    head += (
-        _FIT.format(cameras=json.dumps(cameras), scene_share=scene_share)
-        + f"{LOOK}<script>{{{WITHOUT_ROOM}}}</script>"
-    )
+    head += _FIT.format(cameras=json.dumps(cameras), scene_share=scene_share) + PAGE_HEAD
     html = html.replace("<head>", head, 1)
     before, end, after = html.rpartition("</body>")
     html = before + replay_frame(motion, motion.model.name, motion_legend(motion)) + end + after

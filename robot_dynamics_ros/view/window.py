@@ -53,6 +53,8 @@ window.fetch = (what, ...more) =>
 with it, and a replay returns to it whenever it starts over, until the lights of :class:`Window`
 have come.
 """
+PAGE_HEAD = f"{LOOK}<script>{{{WITHOUT_ROOM}}}</script>"
+"""What the heads of views and replays have in common."""
 # s between two log lines about the same cause
 _REPEAT = 5.0
 _HEADERS = {
@@ -217,9 +219,7 @@ class Guard:
                 page = gzip.decompress(response.body)
             else:
                 page = bytes(response.body)
-            page = page.replace(
-                b"<head>", f"<head>{LOOK}<script>{{{WITHOUT_ROOM}}}</script>".encode(), 1
-            )
+            page = page.replace(b"<head>", f"<head>{PAGE_HEAD}".encode(), 1)
             named = f"<title>{html.escape(self._title)}</title>".encode()
             page = page.replace(b"<title>Viser</title>", named, 1)
             if zipped:

@@ -5,9 +5,9 @@ import types
 
 import numpy as np
 import pytest
-from control.test_differing_robots import ARM, HOME, PERIOD, STEP, Twin, differing
 from hypothesis import given
 from hypothesis import strategies as st
+from support.differing_twin import ARM, HOME, PERIOD, STEP, Twin, differing
 
 import robot_dynamics_ros as rd
 from robot_dynamics_ros.control import Robustness

@@ -59,6 +59,8 @@ noise takes it away as a motion ends, and the joint stops short; twice: a light 
 """
 # s, in which it is given up then
 RELEASE_TIME = 0.03
+# Of a side, from which on it has turned wholly
+TURNED = 0.9
 # Share of the desired velocity, below which a joint that is slow is stuck
 STUCK_SHARE = 0.3
 # rad that a joint lags, from which on the breaking effort grows at full rate
@@ -79,9 +81,14 @@ def begin_friction(p: CycleMemory, i: int) -> None:
     p.breaking[i] = 0.0
     p.nominal_before[i] = p.nominal[i]
     if p.spread[2, i] == 0.0:
-        prior = PRIOR * p.effort_size[i]
-        p.spread[0, i] = prior * prior
-        p.spread[2, i] = (1.0 - p.first_trust[0]) * prior * prior
+        p.spread[0, i] = first_variance(p, i)
+        p.spread[2, i] = (1.0 - p.first_trust[0]) * first_variance(p, i)
+
+
+def first_variance(p: CycleMemory, i: int) -> float:
+    """(N m)² or N², of offset and friction of joint ``i`` before anything is known."""
+    prior = PRIOR * p.effort_size[i]
+    return prior * prior
 
 
 def described_friction(p: CycleMemory, i: int) -> float:
@@ -131,7 +138,7 @@ def learn_friction(p: CycleMemory, i: int, dt: float, feedback: float) -> None:
     surprise = added - p.model_offset[i]
     slides = p.velocity[i] * along > slow and abs(desired) > slow
     sticks = p.stuck[i] > p.whole_delay[0] and surprise * along > 0.0
-    if not (slides or sticks) or side * along < 0.9 or p.taut[i] != 0.0:
+    if not (slides or sticks) or side * along < TURNED or p.taut[i] != 0.0:
         return
     noise = FEEDBACK_NOISE * size
     of_offset = p.spread[0, i] + side * p.spread[1, i]
@@ -174,7 +181,7 @@ def take_over(p: CycleMemory, i: int, more: float) -> None:
 
 def let_wander(p: CycleMemory, i: int, dt: float) -> None:
     """Variances of joint ``i`` grow in motion: with time, and of the offset as the described effort
-    changes.  That of friction is never larger than at first.
+    changes.  That of friction is never larger than where nothing is known.
 
     An error that is a share of that effort has the variance MODEL_ERROR² n²/2 after the effort has
     grown from 0 to n.
@@ -184,8 +191,7 @@ def let_wander(p: CycleMemory, i: int, dt: float) -> None:
     p.nominal_before[i] = p.nominal[i]
     wandered = MODEL_ERROR * MODEL_ERROR * change * abs(p.nominal[i])
     p.spread[0, i] = p.spread[0, i] + drift * drift * dt + wandered
-    prior = PRIOR * p.effort_size[i]
-    p.spread[2, i] = min(p.spread[2, i] + drift * drift * dt, prior * prior)
+    p.spread[2, i] = min(p.spread[2, i] + drift * drift * dt, first_variance(p, i))
 
 
 def see_offset_at_rest(p: CycleMemory, i: int, dt: float) -> None:
@@ -214,7 +220,7 @@ def turn_side(p: CycleMemory, i: int, dt: float) -> None:
         ahead = desired + p.reference[2, i] * p.whole_delay[0]
         if ahead * sense < -slow:
             sense = -sense
-        if p.side[i] * sense < 0.9:
+        if p.side[i] * sense < TURNED:
             keep_breaking(p, i, p.breaking[i])
         p.side[i] = min(max(p.side[i] + sense * dt / TURN_TIME, -1.0), 1.0)
         return
@@ -244,7 +250,7 @@ def break_free(p: CycleMemory, i: int, dt: float) -> None:
         asks = lag > 0.0 and p.reference[2, i] * along >= 0.0
         if p.stuck[i] < late or not asks:
             return
-        if p.side[i] * along < 0.9 or p.saturated[i] * along > 0.0:
+        if p.side[i] * along < TURNED or p.saturated[i] * along > 0.0:
             return
         # it goes SLIP with this growth before it is seen to move
         inertia = p.inertia[i, i] + p.rotor[i]
